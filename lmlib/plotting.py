@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#D55E00", "#009E73", "#CC3311"
@@ -114,30 +115,92 @@ def bars(
         show()
 
 
-def matrix(
-    values: ArrayLike,
+def matrices(
+    tables: Mapping[str, ArrayLike],
     rows: Sequence[str],
     columns: Sequence[str],
-    title: str,
     *,
     form: str = "{:.3g}",
 ) -> None:
-    """A table of numbers as a shaded grid with each number written in its cell."""
-    table = np.asarray(values, np.float64)
-    if table.shape != (len(rows), len(columns)):
-        raise ValueError(
-            f"values have shape {table.shape}, but there are {len(rows)} row and "
-            f"{len(columns)} column names: give one name each"
-        )
-    width, height = 1.4 + 0.8 * len(columns), 1.0 + 0.5 * len(rows)
+    """Tables of numbers side by side: shaded grids, each number in its cell."""
+    arrays = {name: np.asarray(table, np.float64) for name, table in tables.items()}
+    for name, table in arrays.items():
+        if table.shape != (len(rows), len(columns)):
+            raise ValueError(
+                f"{name!r} has shape {table.shape}, but there are {len(rows)} row and "
+                f"{len(columns)} column names: give one name each"
+            )
+    size = ((1.2 + 0.8 * len(columns)) * len(arrays), 1.0 + 0.5 * len(rows))
     with plt.rc_context({**STYLE, "axes.grid": False}):
-        axes = new_axes(title, "", "", (width, height))
-        axes.imshow(table, cmap="Blues", aspect="auto", vmin=0)
-        axes.set_xticks(range(len(columns)), columns)
-        axes.set_yticks(range(len(rows)), rows)
-        axes.tick_params(length=0)
-        middle = table.max() / 2
-        for (i, j), value in np.ndenumerate(table):
-            ink = "white" if value > middle > 0 else "black"
-            axes.text(j, i, form.format(value), ha="center", va="center", color=ink)
+        _, grid = plt.subplots(1, len(arrays), figsize=size, squeeze=False)
+        for axes, (name, table) in zip(grid[0], arrays.items(), strict=True):
+            axes.set_title(name)
+            axes.imshow(table, cmap="Blues", aspect="auto", vmin=0)
+            axes.set_xticks(range(len(columns)), columns)
+            axes.set_yticks(range(len(rows)), rows)
+            axes.tick_params(length=0)
+            middle = table.max() / 2
+            for (i, j), value in np.ndenumerate(table):
+                ink = "white" if value > middle > 0 else "black"
+                text = form.format(value)
+                axes.text(j, i, text, ha="center", va="center", color=ink)
+        show()
+
+
+def densities(
+    x: ArrayLike, estimates: Mapping[str, ArrayLike], points: ArrayLike, title: str
+) -> None:
+    """Density estimates over a line, with the observations as ticks below it."""
+    with plt.rc_context(STYLE):
+        axes = new_axes(title, "value", "density")
+        styles = ("-", "--", "-.", ":")
+        for i, (name, y) in enumerate(estimates.items()):
+            axes.plot(x, y, linestyle=styles[i % len(styles)], label=name)
+        spots = np.asarray(points, np.float64)
+        axes.plot(spots, np.zeros_like(spots), "|", color="black", markersize=14)
+        axes.legend()
+        show()
+
+
+def layers(
+    context: Sequence[str], target: str, words: int, features: int, hidden: int
+) -> None:
+    """A feed-forward language model as columns of numbers, with every length."""
+    inputs = len(context) * features
+    with plt.rc_context(STYLE):
+        _, axes = plt.subplots(figsize=(7.6, 4.2))
+        axes.set(xlim=(-0.75, 4.75), ylim=(-0.2, 4.5))
+        axes.axis("off")
+
+        def box(x: float, low: float, high: float, text: str, colour: str) -> None:
+            patch = Rectangle(
+                (x - 0.14, low), 0.28, high - low, facecolor=colour, edgecolor="black"
+            )
+            axes.add_patch(patch)
+            axes.text(x, low - 0.06, text, ha="center", va="top", fontsize=9)
+
+        def arrow(x: float, y: float, to_x: float, to_y: float) -> None:
+            style = {"arrowstyle": "->", "color": GREY, "lw": 1.2}
+            axes.annotate("", (to_x - 0.18, to_y), (x + 0.18, y), arrowprops=style)
+
+        step = 3.9 / len(context)
+        for i, word in enumerate(context):
+            low = 3.9 - (i + 1) * step + 0.25
+            middle = low + (step - 0.45) / 2
+            box(0, low, low + step - 0.45, f"{words:,}", "white")
+            hot = middle + (step - 0.6) * (0.3 - 0.25 * i)
+            axes.plot([-0.14, 0.14], [hot, hot], color=ORANGE, linewidth=3)
+            axes.text(-0.22, middle, word, ha="right", va="center", style="italic")
+            box(1, middle - 0.27, middle + 0.27, f"{features:,}", SKY)
+            arrow(0, middle, 1, middle)
+            arrow(1, middle, 2, 2.0 + (1 - i) * 0.5)
+        box(2, 0.9, 3.1, f"{inputs:,}", SKY)
+        box(3, 1.25, 2.75, f"{hidden:,}", GREEN)
+        box(4, 0.25, 3.75, f"{words:,}", "white")
+        axes.plot([3.86, 4.14], [2.6, 2.6], color=ORANGE, linewidth=3)
+        axes.text(4.22, 2.6, target, va="center", style="italic")
+        arrow(2, 2, 3, 2)
+        arrow(3, 2, 4, 2)
+        for x, name in enumerate(("one-hot", "C", "x", "tanh(d + Hx)", "y")):
+            axes.text(x, 4.25, name, ha="center", va="center", weight="bold")
         show()

@@ -10,13 +10,6 @@ from lmlib.corpora import Corpus, MissingCorpus, tokenize
 from lmlib.vocabulary import Vocabulary
 
 
-def brown_or_skip():
-    try:
-        return corpora.brown()
-    except MissingCorpus as error:
-        pytest.skip(str(error))
-
-
 def test_the_toy_corpus_is_always_the_same_text():
     corpus = corpora.toy(sentences=100, seed=1)
     assert corpus.fingerprint == corpora.toy(sentences=100, seed=1).fingerprint
@@ -40,8 +33,8 @@ def test_the_embedded_texts_have_their_pinned_fingerprints():
     assert {name: corpus.fingerprint for name, corpus in texts.items()} == PINNED
 
 
-def test_brown_has_the_tokens_types_and_splits_of_the_benchmark():
-    corpus = brown_or_skip()
+def test_brown_has_the_tokens_types_and_splits_of_the_benchmark(brown_corpus):
+    corpus = brown_corpus
     assert len(corpus) == 1_177_359
     sizes = [len(corpus.train), len(corpus.valid), len(corpus.test)]
     assert sizes == [800_000, 200_000, 177_359]

@@ -35,10 +35,13 @@ def test_bars_carry_their_values():
 
 
 def test_every_cell_of_a_matrix_is_written_out():
-    assert plotting.matrix(np.eye(2), ["r", "s"], ["c", "d"], "T") is None
-    assert [t.get_text() for t in plt.gca().texts] == ["1", "0", "0", "1"]
-    with pytest.raises(ValueError, match=r"shape \(2, 2\), but there are 1 row"):
-        plotting.matrix(np.eye(2), ["r"], ["c", "d"], "T")
+    tables = {"one": np.eye(2), "two": np.zeros((2, 2))}
+    assert plotting.matrices(tables, ["r", "s"], ["c", "d"]) is None
+    left, right = plt.gcf().axes
+    assert [t.get_text() for t in left.texts] == ["1", "0", "0", "1"]
+    assert right.get_title() == "two"
+    with pytest.raises(ValueError, match=r"'one' has shape \(2, 2\), but there are 1"):
+        plotting.matrices(tables, ["r"], ["c", "d"])
 
 
 def test_drawing_leaves_the_users_settings_alone():
@@ -56,3 +59,19 @@ def test_colours_are_legible_on_white():
     # WCAG asks 3 : 1 for graphics; the first three colours carry most figures
     for colour in plotting.COLOURS[:3]:
         assert 1.05 / (luminance(colour) + 0.05) >= 3
+
+
+def test_densities_show_each_estimate_and_every_observation():
+    ys = {"a": [0, 1, 0], "b": [1, 0, 1]}
+    assert plotting.densities([0, 1, 2], ys, [0.5, 1.5], "T") is None
+    *lines, ticks = plt.gca().get_lines()
+    assert len({line.get_linestyle() for line in lines}) == 2
+    assert ticks.get_xdata().tolist() == [0.5, 1.5]
+
+
+def test_layers_name_every_length():
+    assert plotting.layers(["the", "fat", "cat"], "sit", 10_000, 300, 500) is None
+    texts = [t.get_text() for t in plt.gca().texts]
+    assert texts.count("10,000") == 4  # three one-hot vectors and the scores
+    assert texts.count("300") == 3
+    assert {"900", "500", "the", "sit"} <= set(texts)
