@@ -204,3 +204,23 @@ def layers(
         for x, name in enumerate(("one-hot", "C", "x", "tanh(d + Hx)", "y")):
             axes.text(x, 4.25, name, ha="center", va="center", weight="bold")
         show()
+
+
+def stacked(
+    rows: Mapping[str, Mapping[str, float]], title: str, xlabel: str
+) -> None:
+    """One horizontal bar a row, cut into named parts that are drawn to scale."""
+    names = list(dict.fromkeys(part for parts in rows.values() for part in parts))
+    with plt.rc_context(STYLE):
+        axes = new_axes(title, xlabel, "", (6.8, 1.4 + 0.55 * len(rows)))
+        left = np.zeros(len(rows))
+        for i, name in enumerate(names):
+            widths = np.array([parts.get(name, 0) for parts in rows.values()])
+            colour = COLOURS[i % len(COLOURS)]
+            axes.barh(list(rows), widths, left=left, color=colour, label=name)
+            left += widths
+        axes.invert_yaxis()
+        axes.grid(axis="y", visible=False)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.legend(ncols=len(names), loc="upper center", bbox_to_anchor=(0.5, -0.28))
+        show()

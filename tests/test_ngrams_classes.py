@@ -170,15 +170,14 @@ def test_on_an_easy_text_the_best_of_all_partitions_is_found(learn):
     }
 
 
-@METHODS
-def test_two_clear_categories_are_recovered(learn):
+def test_two_clear_categories_are_recovered():
     # ten consonants and five vowels take turns, each drawn at random
     generator = np.random.default_rng(0)
     tokens = [
         generator.choice(list("bcdfghjklm" if i % 2 == 0 else "aeiou"))
         for i in range(600)
     ]
-    found = learn(of_text(" ".join(tokens)), 2)
+    found = exchange(of_text(" ".join(tokens)), 2)
     assert groups(found) == {frozenset("bcdfghjklm"), frozenset("aeiou")}
 
 
@@ -207,18 +206,24 @@ def test_each_merge_is_the_one_that_loses_least(case, number):
     assert found.history[-1] == pytest.approx(value, abs=1e-9)
 
 
-@METHODS
-def test_categories_of_the_toy_world_are_found(learn):
+def test_categories_of_the_toy_world_are_found_by_merging():
     world = ToyWorld()
     ids = world.vocabulary.encode(world.sample(1000, np.random.default_rng(0)))
     counts = count_ngrams(world.vocabulary, ids, 2)
-    found = learn(counts, 30)
+    found = merging(counts, 30)
     assert set(found.of[ids]) == set(range(30))
     for words in ([a[1] for a in ANIMALS], PLACES):  # cats, dogs, ..; room, house, ..
         assert len(set(found.of[world.vocabulary.encode(words)])) == 1
-    again = learn(counts, 30)
-    assert (again.of == found.of).all()
-    assert again.history == found.history
+
+
+@METHODS
+def test_the_same_text_gives_the_same_classes(learn):
+    counts = of_text(
+        "the cat sat the dog ran a dog sat a cat ran a cat sat the dog sat"
+    )
+    once, twice = learn(counts, 4), learn(counts, 4)
+    assert (once.of == twice.of).all()
+    assert once.history == twice.history
 
 
 def test_the_exchange_improves_what_merging_found():
@@ -388,3 +393,7 @@ def test_what_makes_no_sense_is_refused():
     marked = Vocabulary(["<s>", "a"], unknown=None)
     with pytest.raises(ValueError, match="'<s>' shares its class with 1 words"):
         WordClasses(marked, np.zeros(2, np.int32), 1, np.ones(2, np.int64))
+    start_first = WordClasses(marked, np.array([0, 1], np.int32), 2, np.array([0, 3]))
+    sentences = count_ngrams(marked, np.array([0, 1, 1, 0, 1]), 2)
+    with pytest.raises(ValueError, match=r"'<s>' is class 0 .* expected the last, 1"):
+        exchange(sentences, 1, start=start_first)

@@ -13,6 +13,8 @@ from lmlib.ngrams import (
     count_ngrams,
     kneser_ney,
     maximum_likelihood,
+    read_arpa,
+    write_arpa,
 )
 from lmlib.vocabulary import Vocabulary
 
@@ -104,6 +106,15 @@ def test_the_order_is_the_one_that_scoring_reports(counts):
     matched = model.score(counts.vocabulary.encode(tokens))[1]
     told = [model.explain(tokens[max(0, i - 1) : i], w) for i, w in enumerate(tokens)]
     assert matched.tolist() == [e.order for e in told] == [1, 2, 1, 2, 2]
+
+
+def test_a_model_from_a_file_is_explained_without_its_counts(counts, tmp_path):
+    model = absolute_discounting(counts, 0.5)
+    write_arpa(model, tmp_path / "m.arpa")
+    told = read_arpa(tmp_path / "m.arpa").explain(["a"], "b")
+    assert str(told) == (
+        'P(b | a) = 0.6369; order 2 answers.\n  Order 2: "a b" is in the table: 0.6369.'
+    )
 
 
 def test_an_impossible_word_is_explained_too(counts):

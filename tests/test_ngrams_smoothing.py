@@ -163,6 +163,29 @@ def test_cutoffs_that_cannot_be_used_are_refused():
             witten_bell(counts, cutoffs=cutoffs)
 
 
+@pytest.mark.parametrize("method", sorted(SMOOTHED))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<s> the cat sat on the mat </s>",  # a corpus on one line
+        "<s> a </s> <s> a b </s>",  # sentences shorter than the order
+        "<s> </s> <s> </s> <s> a </s>",  # empty lines
+        "<s> a a a a a a a </s>",  # one repeated word
+        "a b",  # no marks, and hardly a text
+    ],
+)
+def test_texts_that_are_hardly_texts(method, text):
+    vocabulary = Vocabulary(
+        ["<unk>", "<s>", "</s>", *sorted(set("the cat a b".split()))]
+    )
+    ids = vocabulary.encode(text.split())
+    for order in range(1, min(4, len(ids)) + 1):
+        model = SMOOTHED[method](count_ngrams(vocabulary, ids, order))
+        assert check_distribution(model, ids.tolist())
+        alone = model.next_distribution(["<s>"])  # a context of <s> alone
+        assert alone["<s>"] == 0
+
+
 def test_warnings_are_announced_not_raised_deep_inside():
     vocabulary = Vocabulary(["<unk>", "a", "b"])
     counts = count_ngrams(vocabulary, vocabulary.encode("a b a".split()), 3)

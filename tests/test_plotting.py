@@ -75,3 +75,15 @@ def test_layers_name_every_length():
     assert texts.count("10,000") == 4  # three one-hot vectors and the scores
     assert texts.count("300") == 3
     assert {"900", "500", "the", "sit"} <= set(texts)
+
+
+def test_stacked_bars_are_as_long_as_their_parts_together():
+    rows = {"one": {"C": 2, "U": 3}, "two": {"C": 1}}
+    assert plotting.stacked(rows, "T", "numbers") is None
+    ends = {}
+    for bar in plt.gca().patches:
+        end = bar.get_x() + bar.get_width()
+        row = round(bar.get_y() + bar.get_height() / 2)
+        ends[row] = max(ends.get(row, 0), end)
+    assert ends == {0: 5, 1: 1}
+    assert [t.get_text() for t in plt.gca().get_legend().get_texts()] == ["C", "U"]

@@ -12,6 +12,8 @@ In reading order (chapters 2 and 3):
 - ``smoothing``: what all discounting methods share, back-off and interpolated
 - ``katz`` (Good-Turing), ``witten_bell``, ``absolute_discounting``, ``kneser_ney``
 - ``interpolation``: Jelinek-Mercer, and the deleted interpolation of Bengio et al.
+- ``classes``, ``exchange``, ``merging``: words put into classes by their company
+- ``class_based``: n-grams of classes
 - ``stupid_backoff``: scores that are no probabilities
 - ``explain``: one answer followed step by step
 - ``pruning``, ``arpa``, ``arpa_reading``, ``storage``: smaller models, and files
@@ -25,7 +27,10 @@ from lmlib.ngrams.arpa import write_arpa
 from lmlib.ngrams.arpa_lines import ArpaError, ArpaWarning
 from lmlib.ngrams.arpa_reading import read_arpa
 from lmlib.ngrams.backoff import BackoffModel
+from lmlib.ngrams.class_based import ClassBased, class_based
+from lmlib.ngrams.classes import WordClasses
 from lmlib.ngrams.counts import NgramCounts, count_ngrams, counts_of_counts
+from lmlib.ngrams.exchange import exchange
 from lmlib.ngrams.explain import Explanation, Step
 from lmlib.ngrams.interpolation import (
     deleted_interpolation,
@@ -42,6 +47,7 @@ from lmlib.ngrams.kneser_ney import (
     modified_kneser_ney,
 )
 from lmlib.ngrams.maximum_likelihood import maximum_likelihood
+from lmlib.ngrams.merging import merging
 from lmlib.ngrams.pruning import prune
 from lmlib.ngrams.smoothing import DegenerateCounts
 from lmlib.ngrams.storage import load, save
@@ -53,16 +59,20 @@ __all__ = [
     "ArpaError",
     "ArpaWarning",
     "BackoffModel",
+    "ClassBased",
     "DegenerateCounts",
     "Explanation",
     "NgramCounts",
     "Step",
     "StupidBackoff",
+    "WordClasses",
     "absolute_discounting",
+    "class_based",
     "continuation_counts",
     "count_ngrams",
     "counts_of_counts",
     "deleted_interpolation",
+    "exchange",
     "frequency_bins",
     "good_turing_count",
     "jelinek_mercer",
@@ -71,6 +81,7 @@ __all__ = [
     "kneser_ney",
     "load",
     "maximum_likelihood",
+    "merging",
     "modified_discounts",
     "modified_kneser_ney",
     "prune",

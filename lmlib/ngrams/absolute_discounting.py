@@ -57,7 +57,7 @@ def absolute_discounting(
     """P(w | h) = max(c(hw) - D, 0) / c(h) + gamma(h) P(w | h').
 
     With D = n_1 / (n_1 + 2 n_2) an order unless given (Ney, Essen and Kneser 1994;
-    Chen and Goodman 1998, eq. 20), or its back-off form.
+    Chen and Goodman 1998, section 2.6), or its back-off form.
 
     Raises ``ValueError`` for a discount outside (0, 1) or unusable cut-offs.
     """

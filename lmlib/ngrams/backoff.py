@@ -5,7 +5,7 @@ Each n-gram in the table has log P(w | h), and each context a back-off weight al
     P(w | h) = p(w | h)                 if the n-gram hw is in the table
              = alpha(h) P(w | h')       if it is not (h' is h without its oldest word)
 
-with alpha(h) = 1 for a context that is not in the table (Katz 1987, eq. 2). This is
+with alpha(h) = 1 for a context that is not in the table (Katz 1987). This is
 also what an ARPA file holds. An interpolated model, p(w | h) + gamma(h) P(w | h'),
 takes the same form: the sum is stored for the n-grams seen, and gamma(h) is alpha(h).
 So scoring, explaining, pruning, writing and reading are written once. Chapter 3.

@@ -6,8 +6,8 @@ In a class-bigram model (Brown et al. 1992, section 3; Kneser and Ney 1993)
 
 every word w belongs to one class g(w). With relative frequencies for both factors, the
 log-likelihood of the text depends on the classes through three sums (Martin, Liermann
-and Ney 1998, section 2), with f(x) = x log x and N the counts of pairs of words or of
-the classes they belong to:
+and Ney 1998), with f(x) = x log x and N the counts of pairs of words or of the classes
+they belong to:
 
     sum_gh f(N(g, h)) - sum_g f(N(g, .)) - sum_h f(N(., h)) + sum_w f(N(., w))
 

@@ -185,13 +185,16 @@ def count_ngrams(vocabulary: Vocabulary, ids: IntArray, order: int) -> NgramCoun
     counts: list[Counts] = []
     shorter: list[Nodes] = []
     for k in range(2, order + 1):
-        if start_id is None:
-            ends = np.arange(k - 1, len(ids))
+        if start_id is None:  # every position but the first k - 1 ends a k-gram
+            packed = pack(node[k - 2 : -1], ids[k - 1 :], bits)
+            sorted_keys, ends = sort_with_places(packed)
+            ends += k - 1
         else:
             usable = (node[:-1] != ABSENT) & (ids[1:] != start_id)
             ends = np.flatnonzero(usable) + 1
-        sorted_keys, places = sort_with_places(pack(node[ends - 1], ids[ends], bits))
-        ends = ends[places]
+            packed = pack(node[ends - 1], ids[ends], bits)
+            sorted_keys, places = sort_with_places(packed)
+            ends = ends[places]
         first = np.empty(len(ends), bool)
         first[:1] = True
         np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=first[1:])
@@ -209,7 +212,7 @@ def count_ngrams(vocabulary: Vocabulary, ids: IntArray, order: int) -> NgramCoun
 
 def counts_of_counts(counts: IntArray, largest: int) -> Counts:
     """How many of the counts are r, for r = 0 .. ``largest``."""
-    return np.bincount(counts[counts <= largest], minlength=largest + 1)
+    return np.array([np.count_nonzero(counts == r) for r in range(largest + 1)])
 
 
 def _word_counts(vocabulary: Vocabulary, ids: IntArray) -> tuple[Nodes, Counts]:

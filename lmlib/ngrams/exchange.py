@@ -1,9 +1,11 @@
 """Word classes by exchange: move one word at a time to the class that suits it best.
 
 The exchange algorithm of Kneser and Ney (1993), in the form of Martin, Liermann and Ney
-(1998, section 3): take each word out of its class, try all classes, and put it where
-the log-likelihood of the class-bigram model is largest. Stop when no word moves. The
-likelihood never falls, so the search ends, in a maximum that is local. Chapter 3.
+(1998): take each word out of its class, try all classes, and put it where the
+log-likelihood of the class-bigram model is largest. Stop when no word moves. The
+likelihood never falls, so the search ends, in a maximum that is local: with nearly as
+many classes as words, most words that begin alone stay alone, and ``merging`` finds a
+better start. Chapter 3.
 """
 
 from __future__ import annotations
@@ -95,7 +97,10 @@ def _check_start(
         )
     start_id = pairs.vocabulary.start_id
     if start_id is not None and start.of[start_id] != total - 1:
-        raise ValueError("the exchange starts only where '<s>' is the last class")
+        raise ValueError(
+            f"'<s>' is class {start.of[start_id]} of the start: expected the last, "
+            f"{total - 1}, as exchange and merging number it"
+        )
     empty = np.setdiff1d(np.arange(total - (start_id is not None)), start.of[words])
     if len(empty):
         raise ValueError(

@@ -36,7 +36,7 @@ def jelinek_mercer(
 
     ``weights`` are lambda_1 .. lambda_n, each inside (0, 1), for instance from
     ``jelinek_mercer_weights``. P_0 is uniform (Jelinek and Mercer 1980; Chen and
-    Goodman 1998, eq. 12).
+    Goodman 1998, section 2.3).
     """
     if len(weights) != counts.order or not all(0 < x < 1 for x in weights):
         raise ValueError(

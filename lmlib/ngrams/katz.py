@@ -35,7 +35,7 @@ def katz_ratios(n: Sequence[int], largest: int) -> list[float]:
     """d_1 .. d_k, by which Katz multiplies the counts 1 .. k = ``largest``.
 
     d_r = (r* / r - A) / (1 - A) with A = (k + 1) n_{k+1} / n_1, so that counts above k
-    stay as they are and the n_1 still goes to the unseen (Katz 1987, eq. 13). An empty
+    stay as they are and the n_1 still goes to the unseen (Katz 1987). An empty
     list where the counts of counts do not allow it: every d_r must be in (0, 1).
     """
     if any(n[r] == 0 for r in range(1, largest + 1)):

@@ -79,7 +79,7 @@ def modified_discounts(order: int, count: Counts) -> tuple[float, float, float]:
     """D_1, D_2 and D_3+ of an order, from how many n-grams occur 1, 2, 3, 4 times.
 
     Y = n_1 / (n_1 + 2 n_2) and D_j = j - (j + 1) Y n_{j+1} / n_j (Chen and Goodman
-    1998, section 4.1.6, eq. 26). Where an n_j is zero or a D_j is outside (0, j), as in
+    1998, section 3). Where an n_j is zero or a D_j is outside (0, j), as in
     small or strange texts, all three are 0.5, 1.0, 1.5, and a ``DegenerateCounts``
     warning says so.
     """
@@ -102,7 +102,7 @@ def kneser_ney(
 ) -> BackoffModel:
     """Kneser-Ney with one discount D an order, n_1 / (n_1 + 2 n_2) unless given.
 
-    Interpolated (Chen and Goodman 1998, eq. 24), or back-off as in Kneser and Ney
+    Interpolated (Chen and Goodman 1998, section 2.7), or back-off as in Kneser and Ney
     (1995). At order 1 there is nothing to continue, and plain counts serve.
 
     Raises ``ValueError`` for a discount outside (0, 1) or unusable cut-offs.
@@ -114,7 +114,7 @@ def kneser_ney(
 def modified_kneser_ney(
     counts: NgramCounts, interpolated: bool = True, cutoffs: Sequence[int] = ()
 ) -> BackoffModel:
-    """Kneser-Ney with three discounts an order (Chen and Goodman 1998).
+    """Kneser-Ney with three discounts an order (Chen and Goodman 1998, section 3).
 
     P(w | h) = (c(hw) - D(c(hw))) / c(h) + gamma(h) P(w | h')
 

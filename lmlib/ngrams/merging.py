@@ -144,8 +144,9 @@ class _Window:
         """
         f = self.table.f
         single: Floats = f[now] - f[was]
-        change = f.take(now[touched, None] + now)  # (k, c + 1)
-        change -= f.take(was[touched, None] + was)
+        # Only i = j can be beyond the end of f, and is never asked for.
+        change = f.take(now[touched, None] + now, mode="clip")  # (k, c + 1)
+        change -= f.take(was[touched, None] + was, mode="clip")
         change -= single
         change -= single[touched, None]
         both = change[:, touched]

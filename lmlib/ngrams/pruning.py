@@ -13,7 +13,7 @@ def prune(model: BackoffModel, threshold: float) -> BackoffModel:
     """The model without the n-grams whose loss costs least; it still sums to one.
 
     Dropping hw changes P(w | h) to alpha'(h) P(w | h'), and the training perplexity by
-    a factor exp(D), where D is the relative entropy (Stolcke 1998, eq. 4)
+    a factor exp(D), where D is the relative entropy (Stolcke 1998)
 
         D = -P(h) { P(w | h) [log P(w | h') + log alpha'(h) - log P(w | h)]
                     + [log alpha'(h) - log alpha(h)] (1 - sum_v P(v | h)) }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +51,9 @@ def load(path: str | os.PathLike[str]) -> BackoffModel:
     Raises ``ValueError`` for a file that is cut short, altered, of another kind or of
     a newer version, by name.
     """
+    import zipfile  # these only here, so that importing lmlib.ngrams stays light
+    import zlib
+
     try:
         # Opened here, because np.load leaves a file that is no archive open.
         with (

@@ -20,7 +20,7 @@ from lmlib.vocabulary import IntArray
 class StupidBackoff:
     """S(w | h) = c(hw) / c(h) if hw was seen, else factor * S(w | h').
 
-    Brants et al. (2007), eq. 5, with factor 0.4. The scores of a context do not sum to
+    Brants et al. (2007), with factor 0.4. The scores of a context do not sum to
     one, so there is no perplexity, and this is no ``LanguageModel``: mixing it or
     comparing it with one would mean nothing. A word never seen has score 0.
     """

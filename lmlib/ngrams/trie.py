@@ -24,7 +24,8 @@ from lmlib.vocabulary import IntArray
 Keys = NDArray[np.uint64]
 Nodes = NDArray[np.int32]
 
-ABSENT = -1  # "this n-gram is not in the table"
+# "This n-gram is not in the table": a missing word makes every n-gram absent.
+ABSENT = NO_WORD
 
 
 class Trie:
@@ -123,9 +124,6 @@ class Trie:
         return nodes
 
 
-assert ABSENT == NO_WORD
-
-
 def bits_for(words: int) -> int:
     """Bits that hold a word's id."""
     return max(1, (words - 1).bit_length())
@@ -140,14 +138,14 @@ def pack(contexts: IntArray, words: IntArray | int, bits: int) -> Keys:
 
 
 def sort_with_places(keys: Keys) -> tuple[Keys, IntArray]:
-    """The keys sorted, and where each one stood; equal keys keep their order.
+    """The keys sorted, and where each one stood; equal keys stand in any order.
 
     Where the key and its place fit into 64 bits together, they are sorted as one
     number: an order of magnitude faster than sorting indices.
     """
     place_bits = max(1, (len(keys) - 1).bit_length())
     if not len(keys) or int(keys.max()) >> (64 - place_bits):
-        places = np.argsort(keys, kind="stable")
+        places = np.argsort(keys)
         return keys[places], places
     joined = keys << np.uint64(place_bits)
     joined |= np.arange(len(keys), dtype=np.uint64)

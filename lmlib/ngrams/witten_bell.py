@@ -31,6 +31,7 @@ def witten_bell(
 
     T(h) is the number of different words seen after h: each time a new one came was
     one time in c(h) that the context surprised us (Witten and Bell 1991, method C;
-    Chen and Goodman 1998, eq. 16). Back-off: seen words have c(hw) / (c(h) + T(h)).
+    Chen and Goodman 1998, section 2.5). In the back-off form seen words have
+    c(hw) / (c(h) + T(h)).
     """
     return _WittenBell(counts).estimate(interpolated, cutoffs)
