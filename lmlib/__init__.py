@@ -15,7 +15,7 @@ The representation learned (chapters 4 to 6):
 
 - ``output_layer``: softmax, loss and gradients over a large vocabulary, in pieces
 - ``nnlm``: the neural probabilistic language model of 2003
-- ``batches``, ``schedules``, ``training``, ``checkpoints``: one loop, resumed bit for bit
+- ``batches``, ``schedules``, ``training``, ``checkpoints``: one loop, resumable
 - ``recipes``: how the NNLM is trained
 
 Beside them: ``plotting`` (pictures from arrays), ``results`` (records of long runs),

@@ -206,9 +206,7 @@ def layers(
         show()
 
 
-def stacked(
-    rows: Mapping[str, Mapping[str, float]], title: str, xlabel: str
-) -> None:
+def stacked(rows: Mapping[str, Mapping[str, float]], title: str, xlabel: str) -> None:
     """One horizontal bar a row, cut into named parts that are drawn to scale."""
     names = list(dict.fromkeys(part for parts in rows.values() for part in parts))
     with plt.rc_context(STYLE):

@@ -64,7 +64,7 @@ class NNLMConfig:
         return words * per_word + self.hidden * (1 + self.inputs)
 
     def parts(self, words: int) -> dict[str, int]:
-        """The same count by parameter, in the paper's letters: they sum to the above."""
+        """The same count, parameter by parameter, in the paper's letters."""
         return {
             "C": words * self.features,
             "W": words * self.inputs if self.direct else 0,
