@@ -88,7 +88,12 @@ def curves(
             axes.set_yscale("log")
         if percent:
             axes.yaxis.set_major_formatter("{x:.0%}")
-        if len(ys) > 1 or floor is not None:
+        points = np.asarray(x, np.float64)
+        if not logx and len(points) <= 10:
+            axes.set_xticks(points)  # few points: name each
+        if len(ys) > 3:  # too many names to find room among the curves
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+        elif len(ys) > 1 or floor is not None:
             axes.legend()
         show()
 

@@ -32,10 +32,12 @@ def test_an_interpolated_answer_in_words(counts):
     model = absolute_discounting(counts, 0.5)
     assert str(model.explain(["a"], "b")) == (
         "P(b | a) = 0.6369; order 2 answers.\n"
-        '  Order 2: "a b" was counted 2 times; less the discount 0.5, of 3 in all: 0.5;'
-        " plus the reserve 0.3333 times order 1's 0.4107: 0.6369.\n"
-        '  Order 1: "b" was counted 3 times; less the discount 0.5, of 7 in all: '
-        "0.3571; plus the reserve 0.2143 times the uniform one's 0.25: 0.4107."
+        '  Order 2: "a b" was counted 2 times;\n'
+        "    less the discount 0.5, of 3 in all: 0.5;\n"
+        "    plus the reserve 0.3333 times order 1's 0.4107: 0.6369.\n"
+        '  Order 1: "b" was counted 3 times;\n'
+        "    less the discount 0.5, of 7 in all: 0.3571;\n"
+        "    plus the reserve 0.2143 times the uniform one's 0.25: 0.4107."
     )
 
 
@@ -47,8 +49,9 @@ def test_a_back_off_in_words(counts):
     assert str(explanation) == (
         "P(a | a) = 0.2949; order 1 answers.\n"
         f'  Order 2: "a a" is not in the table; back off, with weight {weight:.4g}.\n'
-        '  Order 1: "a" was counted 3 times; less the discount 0.5, of 7 in all: '
-        "0.3571; plus the reserve 0.2143 times the uniform one's 0.25: 0.4107.\n"
+        '  Order 1: "a" was counted 3 times;\n'
+        "    less the discount 0.5, of 7 in all: 0.3571;\n"
+        "    plus the reserve 0.2143 times the uniform one's 0.25: 0.4107.\n"
         f"  Together: {weight:.4g} x 0.4107 = 0.2949."
     )
     assert explanation.order == 1

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -32,6 +31,7 @@ from tqdm import tqdm
 
 from lmlib import corpora, results
 from lmlib.batches import WindowBatches
+from lmlib.experiments._memory import growth_mb, printed_mb
 from lmlib.experiments._nnlm_steps import (
     BATCH,
     DECAY,
@@ -216,18 +216,13 @@ def bfloat16_is_faster(rounds: int = 5) -> bool:
 def peak_mb(way: str) -> float | None:
     """Memory that 20 updates of one way need beyond Python's and PyTorch's own.
 
-    Linux only (None elsewhere): the high-water mark of a fresh process's resident
-    memory, less what was resident after a few updates of a small model, which load
-    and start everything. Random word ids stand for the text.
+    In a fresh process; random word ids stand for the text. None but on Linux.
     """
-    if not Path("/proc/self/status").exists():
-        return None
-    command = [sys.executable, "-m", __name__, way]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return printed_mb(__name__, way)
 
 
 def _measure_memory(way: str) -> float:
+
     def update(words: int) -> None:
         names = [str(number) for number in range(words)]
         step = make_step(way, Vocabulary(names, unknown=None))
@@ -236,17 +231,7 @@ def _measure_memory(way: str) -> float:
             step(contexts, contexts[:, 0])
 
     torch.manual_seed(0)
-    update(100)
-    before = _status("VmRSS")
-    update(17_907)
-    return (_status("VmHWM") - before) / 1024
-
-
-def _status(name: str) -> float:
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith(name + ":"):
-            return float(line.split()[1])  # kB
-    raise ValueError(f"/proc/self/status has no {name}")
+    return growth_mb(lambda: update(100), lambda: update(17_907))
 
 
 if __name__ == "__main__":

@@ -99,13 +99,13 @@ class Explanation:
         text = f'{head}"{ngram}" {d.meaning}'
         if d.count:
             text += (
-                f"; less the discount {d.discount:.4g}, of {d.total:.10g} in all: "
+                f";\n    less the discount {d.discount:.4g}, of {d.total:.10g} in all: "
                 f"{d.share:.4g}"
             )
         if (self.interpolated or step.order == 1) and d.reserve:
             rest = step.probability - d.share
             text += (
-                f"; plus the reserve {d.reserve:.4g} times {below}'s "
+                f";\n    plus the reserve {d.reserve:.4g} times {below}'s "
                 f"{rest / d.reserve:.4g}: {step.probability:.4g}"
             )
         elif not d.count or not math.isclose(d.share, step.probability, rel_tol=1e-9):
