@@ -28,9 +28,16 @@ def _sample(points: ArrayLike) -> NDArray[np.float64]:
 def histogram(points: ArrayLike, edges: ArrayLike) -> Density:
     """Share of the points in each bin over the bin's width; zero in empty bins.
 
-    Not parametric: it has as many numbers as bins, and each is learned alone.
+    Not parametric: it has as many numbers as bins, and each is learned alone. Raises
+    ``ValueError`` for points outside the edges, whose share would be lost.
     """
     x, borders = _sample(points), np.asarray(edges, np.float64)
+    outside = x[(x < borders[0]) | (x >= borders[-1])]
+    if len(outside):
+        raise ValueError(
+            f"the point {outside[0]} is outside the edges {borders[0]} to "
+            f"{borders[-1]}: give edges that hold all points"
+        )
     heights, _ = np.histogram(x, borders)
     density = heights / (len(x) * np.diff(borders))  # (bins,)
     padded = np.concatenate([[0.0], density, [0.0]])
@@ -44,6 +51,11 @@ def histogram(points: ArrayLike, edges: ArrayLike) -> Density:
 def gaussian(points: ArrayLike) -> Density:
     """One normal density with the points' mean and spread: two parameters in all."""
     x = _sample(points)
+    if not x.std() > 0:
+        raise ValueError(
+            f"all {len(x)} points are {x[0]}, so they have no spread to fit: give at "
+            "least two different ones"
+        )
     return kernel([float(x.mean())], float(x.std()))
 
 

@@ -22,7 +22,7 @@ def filter_log_probabilities(
     ``top_k`` keeps the k most probable words; ``top_p`` keeps the smallest set whose
     probability reaches p (Holtzman et al. 2020). Ties go to the lower id.
     """
-    if temperature < 0:
+    if not temperature >= 0:  # NaN too
         raise ValueError(f"temperature={temperature}: expected 0 or more")
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k={top_k} keeps no word: expected at least 1")

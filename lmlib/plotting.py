@@ -16,6 +16,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#D55E00", "#009E73", "#CC3311"
@@ -84,6 +85,7 @@ def curves(
             axes.axhline(floor[1], color=GREY, linestyle="--", label=floor[0])
         if logx:
             axes.set_xscale("log")
+            axes.xaxis.set_minor_formatter(NullFormatter())  # they would overlap
         if logy:
             axes.set_yscale("log")
         if percent:

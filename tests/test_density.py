@@ -41,5 +41,9 @@ def test_a_kernel_is_positive_everywhere_and_highest_at_its_point():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="at least one number"):
         density.gaussian([])
+    with pytest.raises(ValueError, match="all 1 points are 2"):
+        density.gaussian([2.0])
+    with pytest.raises(ValueError, match=r"point 5\.0 is outside the edges 0\.0 to 2"):
+        density.histogram([0.1, 5.0], [0, 1, 2])
     with pytest.raises(ValueError, match="width=0"):
         density.kernel([1.0], 0)

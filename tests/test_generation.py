@@ -57,6 +57,7 @@ def test_what_is_left_sums_to_one(logs, temperature, top_k, top_p):
     ("how", "words"),
     [
         ({"temperature": -1}, "temperature=-1: expected 0 or more"),
+        ({"temperature": float("nan")}, "temperature=nan: expected 0 or more"),
         ({"top_k": 0}, "top_k=0 keeps no word"),
         ({"top_p": 0}, "top_p=0: expected above 0"),
         ({"top_p": 1.5}, r"top_p=1\.5: expected above 0, at most 1"),

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmlib.language_model import context_windows
+from lmlib.ngrams import DegenerateCounts, count_ngrams, modified_kneser_ney
 from lmlib.perplexity import evaluate
 from lmlib.toy_world import STOP, ToyWorld, _patterns, _slot, analogies, categories
 
@@ -80,6 +83,30 @@ def test_samples_come_near_the_entropy(world):
     error = log_p.std() / math.sqrt(len(log_p))
     assert abs(-log_p.mean() - world.entropy) < 4 * error
     assert evaluate(world, ids).perplexity == pytest.approx(world.perplexity, rel=0.05)
+
+
+def test_no_model_beats_the_entropy_and_more_text_comes_nearer(world):
+    rng = np.random.default_rng(0)
+    test = world.vocabulary.encode(world.sample(3000, rng))
+    truth = world.token_log_probabilities(test)
+    gaps = []
+    for sentences in (300, 3000, 30_000):
+        train = world.vocabulary.encode(world.sample(sentences, rng))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateCounts)
+            model = modified_kneser_ney(count_ngrams(world.vocabulary, train, 5))
+        # Per token, log P_true - log P_model: its mean estimates the divergence.
+        gap = truth - model.token_log_probabilities(test)
+        assert gap.mean() > -4 * gap.std() / math.sqrt(len(gap))
+        gaps.append(gap.mean())
+        # After each single context the divergence itself is exact, and never negative.
+        contexts = context_windows(test, world.context_size, start=0, stop=400)
+        p = world.next_log_probabilities(contexts)
+        with np.errstate(invalid="ignore"):
+            each = np.exp(p) * (p - model.next_log_probabilities(contexts))
+        assert np.nan_to_num(each).sum(axis=1).min() > -1e-12
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 0.04 * world.entropy
 
 
 def test_a_sentence_can_be_held_out(world):

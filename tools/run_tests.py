@@ -43,7 +43,7 @@ VARIABLES = (
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # By default xdist splits the cells of one notebook over its workers: loadfile. A killed
 # kernel would hang for nbval's default of 2,000 s a cell.
-NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
+NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=600")
 WORKERS = ("-n", "2", "--dist", "loadfile")
 
 

@@ -16,12 +16,18 @@ def names() -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Run the experiment that the first argument names; the exit status."""
-    if not arguments or arguments[0] not in names():
+    if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: python -m lmlib.experiments NAME [--help]")
         for name in names():
             module = importlib.import_module(f"lmlib.experiments.{name}")
             print(f"  {name:16} {(module.__doc__ or '').splitlines()[0]}")
-        return 0 if not arguments else 2
+        return 0
+    if arguments[0] not in names():
+        known = ", ".join(names())
+        print(
+            f"no experiment {arguments[0]!r}: expected one of {known}", file=sys.stderr
+        )
+        return 2
     module = importlib.import_module(f"lmlib.experiments.{arguments[0]}")
     try:
         module.main(arguments[1:])

@@ -86,6 +86,8 @@ def katz(
     ``DegenerateCounts`` warning says which. Raises ``ValueError`` for ``largest``
     below 1.
     """
-    if largest < 1:
-        raise ValueError(f"largest={largest} discounts no count: expected at least 1")
+    if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
+        raise ValueError(
+            f"largest={largest!r} discounts no count: expected an integer from 1 on"
+        )
     return _Katz(counts, largest).estimate(interpolated, cutoffs)
