@@ -55,7 +55,7 @@ def test_growth_has_a_figure_for_every_size_and_slopes(tmp_path, monkeypatch):
 
     monkeypatch.setattr(speed_ngrams, "in_a_fresh_process", pretend)
     ids = np.zeros(2_100_000, np.int32)
-    found = growth("zeros", 1, ids, [1, 2], tmp_path)
+    found = growth("zeros", 1, ids, [1, 2], tmp_path, 1)
     assert sizes == [speed_ngrams.HELD_OUT] * 2
     assert found["zeros 2 M/seconds"] == 2
     assert found["zeros/seconds_slope"] == pytest.approx(1)

@@ -87,7 +87,9 @@ def main(arguments: Sequence[str]) -> None:
             "mixed": mixed_text(max(options.millions)),
             "drawn": drawn_text(corpus, max(options.millions)),
         }.items():
-            record.figures |= growth(series, words, ids, options.millions, folder)
+            record.figures |= growth(
+                series, words, ids, options.millions, folder, options.repeats
+            )
     record.notes = notes(record.figures)
     record.seconds = round(time.perf_counter() - begun, 1)
     for key, value in record.figures.items():
@@ -179,14 +181,15 @@ def growth(
     ids: NDArray[np.int32],
     millions: Sequence[int],
     folder: Path,
+    repeats: int,
 ) -> Figures:
-    """Seconds and memory at each size, and the slopes of a log-log fit."""
+    """Medians of seconds, and memory, at each size; slopes of a log-log fit."""
     found: Figures = {}
     sizes, seconds, cpu, memory = [], [], [], []
     for size in tqdm(millions, desc=series, leave=False):
         start = size * 10**6
         np.save(folder / "text.npy", ids[: start + HELD_OUT])
-        one = in_a_fresh_process(folder / "text.npy", words, ORDER, start, 3)
+        one = in_a_fresh_process(folder / "text.npy", words, ORDER, start, repeats)
         sizes.append(start)
         seconds.append(one["total"])
         cpu.append(one["cpu"])
