@@ -18,6 +18,12 @@ The representation learned (chapters 4 to 6):
 - ``batches``, ``schedules``, ``training``, ``checkpoints``: one loop, resumable
 - ``recipes``: how the NNLM is trained
 
+Word vectors, subwords and GPT-1 (their chapters are to come):
+
+- ``embeddings``, ``analogies``, ``clusters``, ``relations``, ``embedding_files``
+- ``cooccurrence``, ``word2vec``, ``sampled_softmax``
+- ``bpe``, ``causal_model``, ``gpt``, ``lstm``, ``token_files``, ``text_windows``
+
 Beside them: ``plotting`` (pictures from arrays), ``results`` (records of long runs),
 ``papers`` (the papers' own tables), ``experiments`` (runs too long for a cell) and
 ``files`` (UTF-8, never half-written).

@@ -33,6 +33,8 @@ def filter_log_probabilities(
     with np.errstate(over="ignore"):  # near temperature 0 all but the best go to -inf
         best = np.max(log_p, axis=-1, keepdims=True)
         scaled = normalise((log_p - best) / temperature)
+    if top_k is None and top_p is None:
+        return scaled
     order = np.argsort(-scaled, axis=-1, kind="stable")
     ranked = np.take_along_axis(scaled, order, axis=-1)
     keep = np.ones(ranked.shape, bool)

@@ -32,6 +32,8 @@ WITH_TORCH = (
         "training_state",
         "sampled_softmax",
         "answering",
+        "token_files",
+        "text_windows",
     },
     {"causal_model"},
     {"nnlm", "gpt", "lstm", "word2vec", "divergence"},
