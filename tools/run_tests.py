@@ -45,6 +45,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 # kernel would hang for nbval's default of 2,000 s a cell.
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=600")
 WORKERS = ("-n", "2", "--dist", "loadfile")
+# Two workers with two threads each fight for two cores: a training of 6 s took 340.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def data_files() -> list[tuple[str, int, int]]:
