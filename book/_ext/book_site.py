@@ -136,6 +136,22 @@ def keep_bars(
             literal = indent
 
 
+def shorten_factories(
+    app: Sphinx,
+    what: str,
+    name: str,
+    thing: Any,
+    options: Any,
+    signature: str | None,
+    returned: str | None,
+) -> tuple[str | None, str | None]:
+    """Write a dataclass's ``<factory>`` as ``...``, which is Python.
+
+    Otherwise Sphinx cannot parse the signature and prints the types in full.
+    """
+    return signature and signature.replace("<factory>", "..."), returned
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hooks with Sphinx."""
     style = "sphinxcontrib.bibtex.style.referencing"
@@ -143,6 +159,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.config.mathjax_path = "../mathjax/tex-chtml-full.js"
     app.connect("config-inited", name_repository)
     app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("autodoc-process-signature", shorten_factories)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", repair_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
