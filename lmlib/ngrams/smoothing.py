@@ -38,6 +38,8 @@ from lmlib.ngrams.backoff import BackoffModel, Floats
 from lmlib.ngrams.counts import Counts, NgramCounts
 from lmlib.ngrams.trie import Nodes, Trie
 
+STRETCH = 2**16  # n-grams worked on at a time: their arrays stay in the cache
+
 
 class DegenerateCounts(UserWarning):
     """A text whose counts of counts give no usable discount; says what is used."""
@@ -99,18 +101,23 @@ class Smoothing(ABC):
         counts = self.counts
         cutoffs = check_cutoffs(cutoffs, counts.order)
         p = self._unigrams()
-        kept = np.full(len(p), True)
-        log_p, log_alpha, keep = [_log(p)], [], [kept]
+        keep, log_p, log_alpha = [np.full(len(p), True)], [], []
         for k in range(2, counts.order + 1):
-            group = Groups(counts.trie.parents(k))
-            kept = kept[group.parents] & (counts.of(k) > cutoffs[k - 1])
-            p_below = p[counts.shorter(k)]
-            p, alpha = self._order(k, group, kept, p_below, interpolated)
-            weights = np.ones(counts.trie.size(k - 1))
-            weights[group.contexts] = alpha
+            keep.append(np.empty(counts.trie.size(k), bool))
+            below, p = p, np.empty(counts.trie.size(k))
+            weights = np.ones(len(below))
+            for part in counts.trie.stretches(k, STRETCH):
+                group = Groups(counts.trie.parents(k, part))
+                kept = keep[-2][group.parents] & (counts.of(k)[part] > cutoffs[k - 1])
+                p_below = below[counts.shorter(k)[part]]
+                count = self.used[k - 1][part]
+                p[part], weights[group.contexts] = self._probabilities(
+                    k, count, group, kept, p_below, interpolated
+                )
+                keep[-1][part] = kept
+            log_p.append(_log(below))
             log_alpha.append(_log(weights))
-            log_p.append(_log(p))
-            keep.append(kept)
+        log_p.append(_log(p))
         how = "interpolated" if interpolated else "back-off"
         name = f"{self.name}, {how}" if self.reserves else self.name
         trie = counts.trie
@@ -121,16 +128,16 @@ class Smoothing(ABC):
             counts.vocabulary, trie, log_p, log_alpha, name, self, interpolated
         )
 
-    def _order(
+    def _probabilities(
         self,
         order: int,
+        count: Counts,
         group: Groups,
         kept: NDArray[np.bool_],
         p_below: Floats,
         interpolated: bool,
     ) -> tuple[Floats, Floats]:
-        """P of each n-gram of an order and alpha of each context."""
-        count = self.used[order - 1]
+        """P of n-grams of an order, all those of some contexts, and these' alpha."""
         share, gamma = self.shares(order, count, group)
         seen = kept & (count > 0)
         everything = bool(seen.all())
@@ -142,9 +149,9 @@ class Smoothing(ABC):
             return share, gamma
         # Where all words were seen there is nothing left to back off to.
         full = group.sum(seen.astype(np.int64)) == predictable(self.counts)
-        below = group.sum(p_below if everything else np.where(seen, p_below, 0))
-        below[full] = 0
-        alpha = gamma / (1 - below)
+        less = group.sum(p_below if everything else np.where(seen, p_below, 0))
+        less[full] = 0
+        alpha = gamma / (1 - less)
         if full.any():
             alpha[full] = 1
             share /= group.spread(np.where(full, 1 - gamma, 1))
@@ -248,5 +255,6 @@ def check_cutoffs(cutoffs: Sequence[int], order: int) -> list[int]:
 
 
 def _log(p: Floats) -> Floats:
+    """The logarithms, in the place of what they are taken of."""
     with np.errstate(divide="ignore"):
-        return np.log(p)
+        return np.log(p, out=p)

@@ -47,10 +47,25 @@ class Trie:
         """Number of n-grams of an order."""
         return self.words if order == 1 else len(self.keys[order - 2])
 
-    def parents(self, order: int) -> Nodes:
-        """Number of each n-gram's context, ``(size(order),)``."""
-        keys = self.keys[order - 2]
+    def parents(self, order: int, part: slice = slice(None)) -> Nodes:
+        """Number of each n-gram's context, ``(size(order),)`` or a part of them."""
+        keys = self.keys[order - 2][part]
         return (keys >> np.uint64(self.bits)).astype(np.int32)
+
+    def stretches(self, order: int, size: int) -> Iterator[slice]:
+        """Consecutive parts of about ``size`` n-grams that split no context's children.
+
+        Work on one at a time stays in the processor's cache, however long the text.
+        """
+        keys = self.keys[order - 2]
+        low = 0
+        while low < len(keys):
+            high = min(low + size, len(keys))
+            if high < len(keys):  # to the end of the last context's children
+                after = ((int(keys[high - 1]) >> self.bits) + 1) << self.bits
+                high = int(np.searchsorted(keys, np.uint64(after)))
+            yield slice(low, high)
+            low = high
 
     def last_words(self, order: int) -> Nodes:
         """Id of each n-gram's last word, ``(size(order),)``."""
